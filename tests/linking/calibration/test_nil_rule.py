@@ -141,7 +141,8 @@ def splits(starter):
     return {"train": everything[:n], "dev": everything[n : n + m], "test": everything[n + m :]}
 
 
-AS_ANNOTATED = replace(QUICK, nil="candidate", hidden=0.0, nil_loss=1.0)
+LONGER = replace(QUICK.training, n_trees=60, check_every=60)
+AS_ANNOTATED = replace(QUICK, nil="candidate", hidden=0.0, nil_loss=1.0, training=LONGER)
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +252,7 @@ def test_nil_is_found(nil_model, never_model, starter_kb, splits):
     assert np.mean([mention.gold == NIL for mention, _ in said]) > 0.5
     never = links_of(never_model, starter_kb, splits["test"])
     assert all(link.entity is not None for _, link in never)
-    assert right(pairs) > right(never) + 0.02
+    assert right(pairs) > right(never) + 0.01
 
 
 @pytest.mark.parametrize("nil", [None, 0.0, 0.5, 1.0])
@@ -415,19 +416,25 @@ def test_hidden_entities_teach_nil(hiding_model, starter_kb, starter, splits):
     lost = np.mean([link.entity is None for _, link in known])
     misled = [
         (mention, link)
-        for mention, link in links_of(hiding_model, starter_kb, without_gold(starter["test"]))
+        for mention, link in links_of(
+            hiding_model, starter_kb, without_gold(starter_kb, starter["test"])
+        )
         if link.candidates
     ]
     assert np.mean([link.entity is None for _, link in misled]) > lost + 0.3
 
 
-def without_gold(documents):
-    """Give mentions two wrong candidates."""
+def without_gold(kb, documents):
+    """Give mentions the candidates of their names but the right one."""
     return [
         replace(
             d,
             mentions=tuple(
-                replace(m, candidates=tuple({"Paris", "Jordan"} - {m.gold})) for m in d.mentions
+                replace(
+                    m,
+                    candidates=tuple(c.id for c in kb.candidates(m.text, ALL) if c.id != m.gold),
+                )
+                for m in d.mentions
             ),
         )
         for d in documents
