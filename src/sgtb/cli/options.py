@@ -1,13 +1,16 @@
 """Options that several commands have, and the handler of --on-error."""
 
 import sys
+from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from sgtb.core.errors import SgtbError
+from sgtb.core.errors import KnowledgeBaseError, SgtbError
 from sgtb.formats.error_handler import ErrorHandler
+from sgtb.kb.layout import POINTER
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.starter import STARTER
 
@@ -53,6 +56,23 @@ def _handling(choice: str) -> str:
     if choice not in ("stop", "skip"):
         raise typer.BadParameter(f"{choice!r} is none of stop, skip")
     return choice
+
+
+def _replaced(place: Path) -> Path:
+    """Warn if a build will replace a knowledge base with changes of its own."""
+    if (place / POINTER).exists():
+        # Not at the top, for a quick `sgtb --help`.
+        from sgtb.kb.knowledge_base import KnowledgeBase
+
+        with suppress(KnowledgeBaseError), KnowledgeBase.open(place) as kb:
+            changes = kb.state.generation
+            if changes:
+                print(
+                    f"{place}: the build will replace this knowledge base and {changes} change(s) "
+                    "made since it was built; `sgtb kb export` writes a list that has them",
+                    file=sys.stderr,
+                )
+    return place
 
 
 _LISTED = 20  # errors that are listed; all are counted
@@ -121,6 +141,7 @@ OUT = typer.Option(
     "--out",
     "-o",
     metavar="KB",
+    callback=_replaced,
     help="Folder to write; an existing knowledge base is replaced at the end.",
 )
 LIST_FILE = input_argument(

@@ -57,6 +57,22 @@ def test_build_says_what_was_built(tmp_path, listed):
     assert (report["entities"], report["names"], report["links"]) == (2, 3, 1)
 
 
+def test_changes_that_a_build_replaces_are_counted(tmp_path, listed, kb):
+    def notes():
+        result = CliRunner().invoke(app, ["kb", "build", "list", str(listed), "-o", str(kb), "-q"])
+        assert result.exit_code == 0
+        return result.stderr
+
+    assert "change" not in notes()
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"id": "Q3", "name": "Vessa"}\n')
+    run("kb", "add", kb, more)
+    assert "replace this knowledge base and 1 change(s)" in notes()
+    assert "change" not in notes()
+    (kb / "kb.json").write_text("{")  # a damaged one may be built again
+    assert "change" not in notes()
+
+
 def test_a_list_of_any_format_builds(tmp_path, listed):
     (tmp_path / "a.csv").write_text("ID,Label,Type\nQ1,Orlan,city\n")
     book = pytest.importorskip("openpyxl").Workbook()
