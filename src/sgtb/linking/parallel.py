@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import count, islice
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from sgtb.core.errors import SgtbError
 from sgtb.core.records import Document, UnannotatedDocument
@@ -21,6 +21,7 @@ _EFFORT, _LEAST_EFFORT = 1_300, 300
 _BATCHES_TO_COLLECT = 200
 """Batches after which a worker collects reference cycles; there should be none."""
 
+D = TypeVar("D")
 LinkBatch = Callable[[list[Linkable], LinkOptions], list[LinkedDocument]]
 
 
@@ -110,7 +111,7 @@ def _work(batch: list[Linkable], options: LinkOptions) -> list[LinkedDocument]:
     return _link_batch(batch, options)
 
 
-def batches(documents: Iterable[Linkable]) -> Iterator[list[Linkable]]:
+def batches(documents: Iterable[D]) -> Iterator[list[D]]:
     """Group documents into batches."""
     given = iter(documents)
     while batch := list(islice(given, BATCH)):

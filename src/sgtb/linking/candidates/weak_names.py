@@ -445,7 +445,8 @@ def without_namesakes(
     is_person, is_unknown = first[of_mention].tolist(), (sizes[of_mention] == 0).tolist()
 
     def entities_of(row: int) -> list[int]:
-        return lists.entity[lists.offsets[row] : lists.offsets[row + 1]].tolist()
+        numbers: list[int] = lists.entity[lists.offsets[row] : lists.offsets[row + 1]].tolist()
+        return numbers
 
     kept_of: dict[tuple[int, bytes], int] = {}
     taken = [*rows]
