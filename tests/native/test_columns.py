@@ -7,7 +7,6 @@ import pytest
 
 import sgtb
 from sgtb.linking.features.contexts import PLACES
-from sgtb.linking.features.groups.priors import PRIORS
 from sgtb.linking.features.groups.similarity import DESCRIPTIONS, OVERLAPS
 from sgtb.linking.features.groups.surface import NAMES
 
@@ -19,7 +18,6 @@ LINKED = tuple(name for name in DESCRIPTIONS if name.startswith("linked_"))
     ("file", "enum", "names"),
     [
         ("features.cpp", "NameColumn", NAMES),
-        ("features.cpp", "PriorColumn", PRIORS),
         ("similarity.cpp", "OverlapColumn", OVERLAPS),
         ("similarity.cpp", "LinkedColumn", LINKED),
         ("contexts.cpp", "PlaceColumn", PLACES),
