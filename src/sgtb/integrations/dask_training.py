@@ -51,6 +51,7 @@ _MESSAGE_BYTES = 1 << 23  # documents on their way to a worker at once
 _COLUMNS = 8  # features whose bins are chosen at once; workers sort their values
 _MOST_LOSSES = 10  # losses of workers in a row, without a new tree, before training ends
 _POLL_SECONDS = 0.2
+_FETCH_SECONDS = 60.0  # for a result that is there; a worker that left may have taken it along
 _WORKER_SECONDS = 120  # longest time without any worker
 
 Result = TypeVar("Result")
@@ -344,7 +345,7 @@ class ClusterSource:
         try:
             left = self._finish(futures)
             with self._scheduler_there():
-                results = self._client.gather(list(left.values()))
+                results = [_fetched(future) for future in left.values()]
         finally:
             for future in futures.values():
                 future.release()
@@ -379,6 +380,14 @@ class ClusterSource:
                 "the scheduler of the cluster is gone. With a checkpoint, the same command "
                 "continues on another one"
             ) from None
+
+
+def _fetched(future: Any) -> Any:
+    """Return the result of a task that is done; None if it left with its worker."""
+    try:
+        return future.result(timeout=_FETCH_SECONDS)
+    except TimeoutError:  # Dask would compute it again, on the worker that is gone
+        return None
 
 
 def _running(dask_scheduler: Any) -> list[str]:
